@@ -186,7 +186,7 @@ private final class Learning: CommandJob {
         var plan = plan
         plan.avoided = try EverydayMovement.installed({ log.warning($0) }) ?? EverydayMovement()
         reply.send(plan.answer(limit: limit))
-        var session = LearningSession(plan)
+        let session = LearningSession(plan)
         var prompt: LearningSession.Prompt?
         let deadline = WallClock.monotonic.advanced(bySeconds: limit)
         while true {

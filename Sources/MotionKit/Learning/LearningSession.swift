@@ -4,7 +4,7 @@ package import MotionCore
 ///
 /// It has no clock and does no I/O: it gets the samples of the sensor, and says after each what has happened, and what to do
 /// next. A caller that reads a sensor shows both.
-package struct LearningSession: ~Copyable {
+package final class LearningSession {
     /// What to learn.
     package struct Plan: Sendable {
         package var name: GestureName
@@ -164,7 +164,7 @@ package struct LearningSession: ~Copyable {
     }
 
     /// Takes a sample along the sensor's axes, not calibrated. Returns what has happened.
-    package mutating func take(_ sample: MotionSample) -> Step? {
+    package func take(_ sample: MotionSample) -> Step? {
         if let step = next {
             next = nil
             return step
@@ -193,12 +193,12 @@ package struct LearningSession: ~Copyable {
     }
 
     /// What follows is not the continuation of what was.
-    private mutating func interrupt() {
+    private func interrupt() {
         reader.interrupt()
         isReady = false
     }
 
-    private mutating func wear() -> Step? {
+    private func wear() -> Step? {
         guard elapsed >= plan.background else { return nil }
         avoided.add(reader.frames, activity: "what you usually do")
         reader = ExampleReader(plan.settings, calibration: plan.calibration, known: plan.others)
@@ -208,7 +208,7 @@ package struct LearningSession: ~Copyable {
 
     // MARK: Examples
 
-    private mutating func judge(_ new: ShownExample) -> Step? {
+    private func judge(_ new: ShownExample) -> Step? {
         let movements = new.movements.movements
         guard movements.count == 1 else {
             return answer(
@@ -242,7 +242,7 @@ package struct LearningSession: ~Copyable {
     }
 
     /// Answers to the rehearsal, or to what does not count.
-    private mutating func answer(_ findings: [ExampleFinding]) -> Step {
+    private func answer(_ findings: [ExampleFinding]) -> Step {
         guard phase != .rehearsing else {
             phase = .showing
             return .rehearsed(findings)
@@ -252,19 +252,19 @@ package struct LearningSession: ~Copyable {
     }
 
     /// Counts a refusal, and gives up after many.
-    private mutating func count(_ findings: [ExampleFinding]) {
+    private func count(_ findings: [ExampleFinding]) {
         refusals += 1
         if refusals == LearningSession.mostRefusals { end(with: .failed(.refusals(refusals, findings))) }
     }
 
-    private mutating func end(with step: Step) {
+    private func end(with step: Step) {
         phase = .over
         next = step
     }
 
     // MARK: Learning and trials
 
-    private mutating func learn() -> Step {
+    private func learn() -> Step {
         let kept = Lesson.kept(of: earlier + examples)
         var lesson = Lesson(kept)
         guard !lesson.isRefused else {
@@ -282,7 +282,7 @@ package struct LearningSession: ~Copyable {
         return .learned(kept.count, lesson.remarks)
     }
 
-    private mutating func test(_ new: ShownExample) -> Step {
+    private func test(_ new: ShownExample) -> Step {
         let trial: Trial
         if let found = new.learned.first(where: { $0.name == plan.name }) {
             trial = .recognised(confidence: found.confidence ?? 0)

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The sensor thread's work: polls the device, runs its samples through the pipeline and queues the results.
 ///
 /// Nothing here publishes or waits for another thread. Nothing allocates, except when settings or recognizers change.
-struct SensorLoop: ~Copyable {
+final class SensorLoop {
     private let device: any SensorDevice
     private let exchange: SensorExchange
     private let handlers: Handlers
@@ -76,7 +76,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Runs until a stop is requested, then cancels open gestures and puts the chip to sleep.
-    mutating func run() {
+    func run() {
         while !exchange.shouldStop.load(ordering: .acquiring) {
             exchange.loopCount.add(1, ordering: .relaxed)
             applyRequests()
@@ -111,19 +111,14 @@ struct SensorLoop: ~Copyable {
         exchange.deliveryWake.signal()
     }
 
-    /// Whether somebody wants every sample, or states more often than the long pauses would bring them. It changes nothing;
-    /// but for a getter that does not say so, the loop with its pipeline is copied.
+    /// Whether somebody wants every sample, or states more often than the long pauses would bring them.
     private var wantsSamples: Bool {
-        mutating get {
-            // Copies: Swift 6.0.3 crashes when a stored reference of a noncopyable value is read behind `&&`.
-            let (handlers, interval) = (handlers, intervals.moving)
-            return !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
-                || interval <= IMUSettings.restingBatch
-        }
+        !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
+            || intervals.moving <= IMUSettings.restingBatch
     }
 
     /// Applies the requests since the last batch.
-    private mutating func applyRequests() {
+    private func applyRequests() {
         guard let requests = exchange.newRequests(since: &seenRequests) else { return }
         if let settings = requests.settings { apply(settings, storedReference: requests.storedReference) }
         if let variants = requests.variants {
@@ -161,7 +156,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Takes or clears the reference as requested, as soon as there is an attitude.
-    private mutating func changeReference() {
+    private func changeReference() {
         switch pendingReference {
         case .take where hasSamples: pipeline.takeReference()
         case .takeHeading where hasSamples: pipeline.takeReference(headingOnly: true)
@@ -172,7 +167,7 @@ struct SensorLoop: ~Copyable {
         pendingReference = nil
     }
 
-    private mutating func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
+    private func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
         let exchange = self.exchange
         let oldPolicy = pipeline.settings.reference
         pipeline.apply(device.effective(settings), storedReference: storedReference) { exchange.post(.gesture($0)) }
@@ -187,7 +182,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Runs the batch through the pipeline, and the readings of the magnetometer.
-    private mutating func process() {
+    private func process() {
         let exchange = self.exchange
         let wantsFields = !handlers.fields.isEmpty
         while let field = device.takeField() {
@@ -234,7 +229,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Reports how the machine is, when there is something to report, and keeps what was learnt about it.
-    private mutating func reportMachine(isRequired: Bool = false) {
+    private func reportMachine(isRequired: Bool = false) {
         let time = pipeline.state.timestamp
         let report = pipeline.takeMachineReport()
         guard isRequired || report != nil || (nextMachineReport.map { time >= $0 } ?? true) else { return }
@@ -244,7 +239,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Reports the gyroscope's bias during a long rest, a few times a minute.
-    private mutating func reportRest() {
+    private func reportRest() {
         let state = pipeline.state
         guard state.isAtRest else {
             nextRestReport = nil
@@ -261,21 +256,21 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Reports the estimate of the gyroscope's scale once a minute.
-    private mutating func reportScale() {
+    private func reportScale() {
         let time = pipeline.state.timestamp
         if let next = nextScaleReport, time >= next { postScale() }
         guard nextScaleReport.map({ time >= $0 }) ?? true else { return }
         nextScaleReport = time.advanced(bySeconds: SensorLoop.scaleInterval)
     }
 
-    private mutating func postScale() {
+    private func postScale() {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
         exchange.send(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
     }
 
     /// Reports readings that cannot be measurements as a loss of the sensor, and their end as its return.
-    private mutating func reportFault() {
+    private func reportFault() {
         guard pipeline.fault != fault else { return }
         // The state belongs to the last sample that was used.
         let time = pipeline.state.timestamp
@@ -289,7 +284,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Reports the reference if it has changed.
-    private mutating func reportReference() {
+    private func reportReference() {
         guard pipeline.reference.attitude != reference else { return }
         reference = pipeline.reference.attitude
         let isStored = pipeline.settings.reference == .stored
@@ -298,7 +293,7 @@ struct SensorLoop: ~Copyable {
     }
 
     /// Passes on an event of the driver; losing the sensor cancels open gestures.
-    private mutating func report(_ event: SensorEvent) {
+    private func report(_ event: SensorEvent) {
         let exchange = self.exchange
         switch event {
         case .none:

@@ -36,7 +36,7 @@ struct GuidedLearning {
         } else {
             dialogue.say(LearningSession.explanation)
         }
-        var session = LearningSession(plan)
+        let session = LearningSession(plan)
         var announced: String?
         while true {
             var hasWaited = false
