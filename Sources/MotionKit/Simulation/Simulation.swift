@@ -21,7 +21,7 @@ struct Simulation: Sendable {
     ) {
         guard let control = SimulationControl(exchange) else { return nil }
         let thread = WorkerThread(name: "jostle-simulate") {
-            var loop = SimulationLoop(
+            let loop = SimulationLoop(
                 movement.plan, control: control, nearMisses: nearMisses, imu: imu, settings: settings,
                 silenced: silenced, variants: variants, learned: learned)
             loop.run()
@@ -106,7 +106,7 @@ final class SimulatedClock: MonotonicClock, Sendable {
 /// The chip is switched on in the past, so that its movement begins now. Its clock runs through the quiet time before as
 /// fast as that can be computed, and then with the system's clock: gestures come at the times at which they would come
 /// from a real movement. The sensor thread is not involved.
-private struct SimulationLoop: ~Copyable {
+private final class SimulationLoop {
     /// Seconds to wait for the end of a gesture after the movement; then it is cancelled. A vibration ends only after the
     /// longest pause that a machine may make.
     private var timeout: Double {
@@ -147,7 +147,7 @@ private struct SimulationLoop: ~Copyable {
     }
 
     /// Runs until the movement is over and every gesture has ended, or until a stop is requested.
-    mutating func run() {
+    func run() {
         while !shouldStop {
             applyRequests()
             let poll = device.poll(into: &batch)
@@ -178,7 +178,7 @@ private struct SimulationLoop: ~Copyable {
     }
 
     /// Applies the requests since the last batch.
-    private mutating func applyRequests() {
+    private func applyRequests() {
         let requests = control.requests.withLock { requests in
             defer { requests = SensorRequests() }
             return requests
@@ -194,7 +194,7 @@ private struct SimulationLoop: ~Copyable {
         }
     }
 
-    private mutating func process() {
+    private func process() {
         let control = control
         pipeline.explainsNearMisses = !nearMisses.isEmpty
         for index in 0..<batch.count {
