@@ -198,8 +198,12 @@ class Page:
                 raise Failure(f"the page ended with status {self.page.returncode}: {file.read()[-2000:]}")
 
     def settle(self):
-        """A second in which nobody attacks."""
-        time.sleep(1)
+        """Until the page has opened what it keeps open: no descriptor more in three seconds in which nobody attacks."""
+        count, since = self.descriptors(), time.monotonic()
+        while time.monotonic() - since < 3:
+            time.sleep(0.2)
+            if (now := self.descriptors()) > count:
+                count, since = now, time.monotonic()
         self.take_delays()
 
 
