@@ -429,8 +429,9 @@ class Report:
 
     def end(self, page):
         """Everything must be as before, half a minute later at the latest."""
-        # The reader's stream may be replaced, and the thread that writes running hours has three of its own once it runs.
-        allowed = self.before[1] + 4
+        # The reader's stream may be replaced. The thread that writes running hours has three of its own once it runs, and the
+        # file of the history up to four.
+        allowed = self.before[1] + 8
         deadline = time.monotonic() + 35
         while page.descriptors() > allowed and time.monotonic() < deadline:
             time.sleep(0.2)
