@@ -202,7 +202,7 @@ public final class MotionManager: Sendable {
             // A simulated sensor can wait, and takes more processor time than reading a chip.
             let isUrgent = !device.isSimulated && RealTimePriority.claim()
             exchange.hasRealTimePriority.store(isUrgent, ordering: .relaxed)
-            let loop = SensorLoop(
+            var loop = SensorLoop(
                 device: device, exchange: exchange, handlers: handlers, settings: settings,
                 silenced: silenced, variants: variants, learned: learned, storedReference: storedReference,
                 calibration: calibration, intervals: intervals, machine: machine, openVibration: openVibration)

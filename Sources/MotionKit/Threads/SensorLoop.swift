@@ -6,7 +6,7 @@ internal import Synchronization
 /// The sensor thread's work: polls the device, runs its samples through the pipeline and queues the results.
 ///
 /// Nothing here publishes or waits for another thread. Nothing allocates, except when settings or recognizers change.
-final class SensorLoop {
+struct SensorLoop: ~Copyable {
     private let device: any SensorDevice
     private let exchange: SensorExchange
     private let handlers: Handlers
@@ -76,7 +76,7 @@ final class SensorLoop {
     }
 
     /// Runs until a stop is requested, then cancels open gestures and puts the chip to sleep.
-    func run() {
+    mutating func run() {
         while !exchange.shouldStop.load(ordering: .acquiring) {
             exchange.loopCount.add(1, ordering: .relaxed)
             applyRequests()
@@ -111,14 +111,19 @@ final class SensorLoop {
         exchange.deliveryWake.signal()
     }
 
-    /// Whether somebody wants every sample, or states more often than the long pauses would bring them.
+    /// Whether somebody wants every sample, or states more often than the long pauses would bring them. It changes nothing;
+    /// but for a getter that does not say so, the loop with its pipeline is copied.
     private var wantsSamples: Bool {
-        !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
-            || intervals.moving <= IMUSettings.restingBatch
+        mutating get {
+            // Copies: Swift 6.0.3 crashes when a stored reference of a noncopyable value is read behind `&&`.
+            let (handlers, interval) = (handlers, intervals.moving)
+            return !(handlers.samples.isEmpty && handlers.measured.isEmpty && handlers.fields.isEmpty)
+                || interval <= IMUSettings.restingBatch
+        }
     }
 
     /// Applies the requests since the last batch.
-    private func applyRequests() {
+    private mutating func applyRequests() {
         guard let requests = exchange.newRequests(since: &seenRequests) else { return }
         if let settings = requests.settings { apply(settings, storedReference: requests.storedReference) }
         if let variants = requests.variants {
@@ -156,7 +161,7 @@ final class SensorLoop {
     }
 
     /// Takes or clears the reference as requested, as soon as there is an attitude.
-    private func changeReference() {
+    private mutating func changeReference() {
         switch pendingReference {
         case .take where hasSamples: pipeline.takeReference()
         case .takeHeading where hasSamples: pipeline.takeReference(headingOnly: true)
@@ -167,7 +172,7 @@ final class SensorLoop {
         pendingReference = nil
     }
 
-    private func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
+    private mutating func apply(_ settings: MotionSettings, storedReference: Quaternion?) {
         let exchange = self.exchange
         let oldPolicy = pipeline.settings.reference
         pipeline.apply(device.effective(settings), storedReference: storedReference) { exchange.post(.gesture($0)) }
@@ -182,7 +187,7 @@ final class SensorLoop {
     }
 
     /// Runs the batch through the pipeline, and the readings of the magnetometer.
-    private func process() {
+    private mutating func process() {
         let exchange = self.exchange
         let wantsFields = !handlers.fields.isEmpty
         while let field = device.takeField() {
@@ -229,7 +234,7 @@ final class SensorLoop {
     }
 
     /// Reports how the machine is, when there is something to report, and keeps what was learnt about it.
-    private func reportMachine(isRequired: Bool = false) {
+    private mutating func reportMachine(isRequired: Bool = false) {
         let time = pipeline.state.timestamp
         let report = pipeline.takeMachineReport()
         guard isRequired || report != nil || (nextMachineReport.map { time >= $0 } ?? true) else { return }
@@ -239,7 +244,7 @@ final class SensorLoop {
     }
 
     /// Reports the gyroscope's bias during a long rest, a few times a minute.
-    private func reportRest() {
+    private mutating func reportRest() {
         let state = pipeline.state
         guard state.isAtRest else {
             nextRestReport = nil
@@ -256,21 +261,21 @@ final class SensorLoop {
     }
 
     /// Reports the estimate of the gyroscope's scale once a minute.
-    private func reportScale() {
+    private mutating func reportScale() {
         let time = pipeline.state.timestamp
         if let next = nextScaleReport, time >= next { postScale() }
         guard nextScaleReport.map({ time >= $0 }) ?? true else { return }
         nextScaleReport = time.advanced(bySeconds: SensorLoop.scaleInterval)
     }
 
-    private func postScale() {
+    private mutating func postScale() {
         let estimate = pipeline.learntScale
         let time = pipeline.state.timestamp
         exchange.send(.scale(ScaleReport(estimate: estimate, revision: calibrationRevision, time: time)))
     }
 
     /// Reports readings that cannot be measurements as a loss of the sensor, and their end as its return.
-    private func reportFault() {
+    private mutating func reportFault() {
         guard pipeline.fault != fault else { return }
         // The state belongs to the last sample that was used.
         let time = pipeline.state.timestamp
@@ -284,7 +289,7 @@ final class SensorLoop {
     }
 
     /// Reports the reference if it has changed.
-    private func reportReference() {
+    private mutating func reportReference() {
         guard pipeline.reference.attitude != reference else { return }
         reference = pipeline.reference.attitude
         let isStored = pipeline.settings.reference == .stored
@@ -293,7 +298,7 @@ final class SensorLoop {
     }
 
     /// Passes on an event of the driver; losing the sensor cancels open gestures.
-    private func report(_ event: SensorEvent) {
+    private mutating func report(_ event: SensorEvent) {
         let exchange = self.exchange
         switch event {
         case .none:
