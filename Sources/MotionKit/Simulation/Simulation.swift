@@ -155,7 +155,6 @@ private final class SimulationLoop {
             if isOver { break }
             pass(until: poll.next)
         }
-        let control = control
         pipeline.cancelGestures(.stopped) { control.post($0) }
     }
 
@@ -183,7 +182,6 @@ private final class SimulationLoop {
             defer { requests = SensorRequests() }
             return requests
         }
-        let control = control
         if let learned = requests.learned { pipeline.apply(learned) }
         if let silenced = requests.silenced { pipeline.silenced = silenced }
         if let settings = requests.settings {
@@ -195,7 +193,6 @@ private final class SimulationLoop {
     }
 
     private func process() {
-        let control = control
         pipeline.explainsNearMisses = !nearMisses.isEmpty
         for index in 0..<batch.count {
             pipeline.process(batch[index]) { control.post($0) }
