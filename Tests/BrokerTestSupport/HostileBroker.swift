@@ -74,10 +74,6 @@ package final class HostileBroker {
     private func begin() {
         connection = accept(listener, nil, nil)
         guard connection >= 0 else { return }
-        // Otherwise the second of two packets waits until the first is acknowledged, for 40 ms if the client's system takes
-        // its time.
-        var isOn: Int32 = 1
-        setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
         accepted += 1
         attack = next
         isOver = false

@@ -292,11 +292,9 @@ package final class MQTTPolledClient: MQTTPublisher {
         }
         if subscriptions.hasChanges { for change in subscriptions.takeChanges() { session.change(change) } }
         nextMessage = nil
-        while session.window > 0, !queue.isEmpty {
+        while session.window > 0, let next = queue.first?.message {
             // While stopping, spacing is not applied.
-            if stop == nil, let next = queue.first?.message, next.isSpaced {
-                nextMessage = pacer.delay(of: next.topic, at: now)
-            }
+            if next.isSpaced, stop == nil { nextMessage = pacer.delay(of: next.topic, at: now) }
             guard nextMessage == nil, let outgoing = queue.popFirst() else { break }
             queuedBytes -= outgoing.message.payload.count
             session.publish(outgoing)
