@@ -149,7 +149,7 @@ import Testing
                 return try published(model(bytes, state, place, isSigned: isSigned, lies: lies, rest), id)
             }
             let truth = try text([])
-            for round in 0..<(place == .all ? 10 : 4) {
+            for round in 0..<(place == .all ? 20 : 6) {
                 // All liars say the same, or each something else.
                 let common = lie(&random)
                 let lies = (0..<percent).map { _ in round % 2 == 0 ? common : lie(&random) }

@@ -166,7 +166,7 @@ import Testing
         #expect(viewer.isIdle)
     }
 
-    @Test(arguments: 1...60)
+    @Test(arguments: 1...200)
     func whatArrivesIsASequenceOfWholeEvents(_ seed: Int) throws {
         var dice = Dice(state: UInt64(seed))
         let names: [ServerSentEvent.Name] = [.stream, .gesture, .result, .motion, .attitude, .state, .ping, .boards]
