@@ -97,6 +97,7 @@ class Page:
         self.reader = self.open_events()
         threading.Thread(target=self.read, daemon=True).start()
         wait_until(lambda: self.count() > 50, 20, "the reader gets the stream")
+        wait_until(self.has_history, 60, "the history is open")
 
     @staticmethod
     def accepts(port):
@@ -183,6 +184,11 @@ class Page:
         with open(f"/proc/{self.page.pid}/status") as file:
             return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
 
+    def has_history(self):
+        """Whether the page has opened its history, which it keeps open from its first write on."""
+        return any(os.path.realpath(file.path).endswith("/page-history.sqlite3-wal")
+                   for file in os.scandir(f"/proc/{self.page.pid}/fd"))
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.page.pid}/fd"))
 
@@ -198,12 +204,8 @@ class Page:
                 raise Failure(f"the page ended with status {self.page.returncode}: {file.read()[-2000:]}")
 
     def settle(self):
-        """Until the page has opened what it keeps open: no descriptor more in three seconds in which nobody attacks."""
-        count, since = self.descriptors(), time.monotonic()
-        while time.monotonic() - since < 3:
-            time.sleep(0.2)
-            if (now := self.descriptors()) > count:
-                count, since = now, time.monotonic()
+        """A second in which nobody attacks."""
+        time.sleep(1)
         self.take_delays()
 
 
@@ -429,9 +431,8 @@ class Report:
 
     def end(self, page):
         """Everything must be as before, half a minute later at the latest."""
-        # The reader's stream may be replaced. The thread that writes running hours has three of its own once it runs, and the
-        # file of the history up to four.
-        allowed = self.before[1] + 8
+        # The reader's stream may be replaced, and the thread that writes running hours has three of its own once it runs.
+        allowed = self.before[1] + 4
         deadline = time.monotonic() + 35
         while page.descriptors() > allowed and time.monotonic() < deadline:
             time.sleep(0.2)
