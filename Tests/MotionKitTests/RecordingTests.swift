@@ -311,7 +311,6 @@ final class TemporaryFile {
         #expect(try reader.next() == nil)
     }
 
-    /// The format is a contract, so this compares the whole file.
     @Test func readsBackASensorWithoutGyroscope() throws {
         let file = try TemporaryFile()
         let sample = MotionSample(
@@ -327,6 +326,7 @@ final class TemporaryFile {
         #expect(reader.gyroscopeRange == nil)
     }
 
+    /// The format is a contract, so this compares the whole file.
     @Test func writesDocumentedFormat() throws {
         let file = try TemporaryFile()
         do {

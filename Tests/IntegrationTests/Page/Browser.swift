@@ -80,10 +80,8 @@ final class Browser: @unchecked Sendable {
         var options: [String: Any] = ["args": arguments]
         if let chromium = Browser.chromium {
             // The shell opens no page by itself, and chromedriver waits for one.
-            let program = directory.path("browser")
-            try Data("#!/bin/sh\nexec \(chromium) \"$@\" about:blank\n".utf8).write(to: URL(fileURLWithPath: program))
-            guard chmod(program, 0o700) == 0 else { throw Failure.didNotStart("chmod: \(errno)") }
-            options["binary"] = program
+            options["binary"] = try directory.write(
+                "#!/bin/sh\nexec \(chromium) \"$@\" about:blank\n", to: "browser", permissions: 0o755)
         }
         if logsRequests { options["perfLoggingPrefs"] = ["enableNetwork": true, "enablePage": false] }
         let capabilities: [String: Any] = [
