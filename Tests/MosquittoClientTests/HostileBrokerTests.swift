@@ -190,8 +190,9 @@ struct HostileCampaign {
             options.backoff.base = .microseconds(50)
             options.backoff.cap = .microseconds(100)
             options.backoff.unreadableFactor = 1
-            // A filter that is left out because of a packet that is too large is requested again soon.
-            options.backoff.stableAfter = .milliseconds(1)
+            // A filter that is left out because of a packet that is too large is requested again at once: most sessions
+            // last less than a millisecond, so that the client would wait 360 times this long in each of them.
+            options.backoff.stableAfter = .microseconds(1)
             self.options = options
             client = try MQTTPolledClient(options: options)
             try client.subscribe(to: "a", qos: .atLeastOnce)
