@@ -63,7 +63,7 @@ let package = Package(
         .target(name: "SQLiteDatabase", dependencies: ["CSQLite", "LinuxSystem"]),
         .target(name: "Cryptography", dependencies: ["CCrypto"]),
         .target(name: "JostleRuntime", dependencies: ["CLinuxSystem", "CSystemd", "LinuxSystem", "MotionCore"]),
-        .target(name: "Documents", dependencies: ["CYAML", "LinuxSystem"]),
+        .target(name: "Documents", dependencies: ["CYAML", "LinuxSystem"], swiftSettings: computing),
         .target(
             name: "JostleConfiguration",
             dependencies: ["Documents", "IMUDrivers", "JostleRuntime", "LinuxSystem", "MotionCore"]),

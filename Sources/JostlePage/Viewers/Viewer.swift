@@ -161,7 +161,7 @@ struct ServerSentEvent: Equatable, Sendable {
     /// An event whose data are a message of a board, as it is.
     ///
     /// A line break would end the data, so each is replaced by a space. JSON has none within its values.
-    init(_ name: Name, _ payload: some Collection<UInt8>) {
+    init(_ name: Name, _ payload: [UInt8]) {
         var bytes = Array("event: \(name.rawValue)\ndata: ".utf8)
         bytes.reserveCapacity(bytes.count + payload.count + 2)
         for byte in payload { bytes.append(byte == 0x0A || byte == 0x0D || byte == 0 ? 0x20 : byte) }
