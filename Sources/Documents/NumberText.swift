@@ -73,7 +73,7 @@ package enum NumberText {
                 buffer[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 (rest, position) = (rest / 10, position + 1)
             } while rest > 0 || position <= places
-            text += buffer[start...]
+            text.append(contentsOf: UnsafeBufferPointer(rebasing: buffer[start...]))
         }
     }
 

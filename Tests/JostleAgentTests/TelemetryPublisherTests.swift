@@ -29,7 +29,7 @@ import Testing
 
         /// What is published of a state is known before, in every test here.
         func publish(_ state: MotionState) {
-            let isWorthWaking = bench.participant.publishes(state)
+            let isWorthWaking = bench.participant.schedule.publishes(state)
             let effects = bench.participant.handle(state)
             #expect(isWorthWaking != effects.isEmpty)
             bench.carryOut(effects)

@@ -6,9 +6,7 @@ internal import MosquittoClient
 package import MotionCore
 
 /// Publishes current values: availability, state, attitude, motion and health. What cannot be sent now is discarded.
-///
-/// The delivery thread has a copy, which says which motion states are worth waking the loop for.
-struct TelemetryPublisher: Participant, Sendable {
+struct TelemetryPublisher: Participant {
     typealias Request = Never
 
     static let owner = Owner.telemetry
@@ -17,50 +15,23 @@ struct TelemetryPublisher: Participant, Sendable {
     // Made once, and not for each message.
     private let attitudeTopic: String
     private let motionTopic: String
-    let isSimulated: Bool
-
-    private var isConnected = false
-    private var streams: Streams
-    /// Rate limits of the state: a new side or a start or stop of movement, five times a second; a change of tilt
-    /// alone, once in 2 s; a change of vibration level alone, once in 5 s.
-    private var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
-    private var tiltGate = TelemetryGate(rate: 0.5, heartbeat: 0)
-    private var vibrationGate = TelemetryGate(rate: 0.2, heartbeat: 0)
-    private var sentAttitude = Quaternion.identity
-    private var sentMotion = MotionState()
-    private var sentState: DeviceState?
+    private(set) var schedule: TelemetrySchedule
     private var latest: MotionState?
     /// The last message about the machine.
     private var machine: MQTTMessage?
-    /// Whether sensing was stopped by a command or the configuration.
-    private(set) var isStopped = false
-
-    /// The gates of attitude and motion with their dead bands.
-    private struct Streams {
-        var attitudeGate: TelemetryGate
-        var motionGate: TelemetryGate
-        let publish: JostleSettings.Publish
-
-        init(_ publish: JostleSettings.Publish) {
-            attitudeGate = TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat)
-            motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
-            self.publish = publish
-        }
-
-        mutating func reset() {
-            attitudeGate.reset()
-            motionGate.reset()
-        }
-    }
 
     /// Creates a publisher that is not connected; `publish` has rates, dead bands and heartbeats.
     init(topics: Topics, publish: JostleSettings.Publish, isSimulated: Bool) {
         self.topics = topics
         attitudeTopic = topics.attitude
         motionTopic = topics.motion
-        self.isSimulated = isSimulated
-        streams = Streams(publish)
+        schedule = TelemetrySchedule(publish, isSimulated: isSimulated)
     }
+
+    var isSimulated: Bool { schedule.isSimulated }
+
+    /// Whether sensing was stopped by a command or the configuration.
+    var isStopped: Bool { schedule.isStopped }
 
     // MARK: Connection
 
@@ -68,10 +39,10 @@ struct TelemetryPublisher: Participant, Sendable {
         switch event {
         case .connected: return connected(at: now)
         case .disconnected:
-            isConnected = false
+            schedule.isConnected = false
             return []
         case .notSent:
-            sentState = nil
+            schedule.sentState = nil
             return []
         // A broker that rejects the state would reject it again, so it waits for the next change.
         case .rejected, .acknowledged, .subscriptionAnswered, .message, .fileWritten: return []
@@ -80,9 +51,9 @@ struct TelemetryPublisher: Participant, Sendable {
 
     /// Publishes that the device is online, and all current values.
     private mutating func connected(at now: ClockReading) -> Effects {
-        isConnected = true
-        streams.reset()
-        sentState = nil
+        schedule.isConnected = true
+        schedule.reset()
+        schedule.sentState = nil
         var effects: Effects = [.publish(TelemetryPublisher.availability("online", topics))]
         if isStopped {
             effects += publishStoppedState(at: now)
@@ -103,11 +74,11 @@ struct TelemetryPublisher: Participant, Sendable {
     /// Applies new rates, dead bands and heartbeats. The next values are published regardless of the last. Plain values that
     /// are not wanted any more are removed from the broker.
     mutating func change(_ publish: JostleSettings.Publish) -> Effects {
-        let hadPlain = streams.publish.plain
-        streams = Streams(publish)
+        let hadPlain = schedule.publish.plain
+        schedule.change(publish)
         guard publish.plain != hadPlain else { return [] }
-        sentState = nil
-        guard hadPlain, isConnected else { return [] }
+        schedule.sentState = nil
+        guard hadPlain, schedule.isConnected else { return [] }
         return topics.retainedPlain.map {
             .publish(MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true))
         }
@@ -115,25 +86,25 @@ struct TelemetryPublisher: Participant, Sendable {
 
     /// Makes the next values due at once, for a new listener.
     mutating func makeTelemetryDue() {
-        streams.reset()
+        schedule.reset()
     }
 
     /// Publishes at once whether sensing is stopped: the last known state, with moving and vibrating cleared.
     mutating func setStopped(_ isStopped: Bool, at now: ClockReading) -> Effects {
         guard self.isStopped != isStopped else { return [] }
-        self.isStopped = isStopped
+        schedule.isStopped = isStopped
         if isStopped {
             latest?.isMoving = false
             latest?.isVibrating = false
         }
-        sentState = nil
-        return isConnected ? publishStoppedState(at: now) : []
+        schedule.sentState = nil
+        return schedule.isConnected ? publishStoppedState(at: now) : []
     }
 
     private mutating func publishStoppedState(at now: ClockReading) -> Effects {
         if let latest {
             let state = DeviceState(latest, isSimulated: isSimulated, isStopped: isStopped)
-            sentState = state
+            schedule.sentState = state
             return stateMessages(Payloads.state(state, at: now.wall))
         }
         return isStopped ? stateMessages(Payloads.stoppedState(at: now.wall, isSimulated: isSimulated)) : []
@@ -144,12 +115,12 @@ struct TelemetryPublisher: Participant, Sendable {
         // A delivery thread that has not ended yet may still deliver a state after a stop.
         guard !isStopped else { return [] }
         latest = state
-        return isConnected ? publish(state) : []
+        return schedule.isConnected ? publish(state) : []
     }
 
     /// Publishes a health report.
     func publish(health: JSONObject) -> Effects {
-        guard isConnected else { return [] }
+        guard schedule.isConnected else { return [] }
         return [.publish(MQTTMessage(topic: topics.health, payload: health.bytes, qos: .atMostOnce, retain: true))]
     }
 
@@ -157,35 +128,15 @@ struct TelemetryPublisher: Participant, Sendable {
     mutating func publish(machine payload: JSONObject) -> Effects {
         let message = MQTTMessage(topic: topics.machine, payload: payload.bytes, qos: .atMostOnce, retain: true)
         machine = message
-        return isConnected ? [.publish(message)] : []
-    }
-
-    // MARK: Due times
-
-    /// Whether `handle` would publish something of a motion state.
-    func publishes(_ state: MotionState) -> Bool {
-        guard isConnected, !isStopped else { return false }
-        var copy = self
-        return copy.isAttitudeDue(state) || copy.isMotionDue(state)
-            || copy.isStateDue(DeviceState(state, isSimulated: isSimulated), at: state.timestamp)
+        return schedule.isConnected ? [.publish(message)] : []
     }
 
     private mutating func publish(_ state: MotionState) -> Effects {
         let time = WallClock.milliseconds(at: state.timestamp)
         var effects: Effects = []
-        if isAttitudeDue(state) {
-            sentAttitude = state.relativeAttitude
-            effects += telemetry(attitudeTopic, Payloads.attitude(state, at: time))
-        }
-        if isMotionDue(state) {
-            sentMotion = state
-            effects += telemetry(motionTopic, Payloads.motion(state, at: time))
-        }
-        let deviceState = DeviceState(state, isSimulated: isSimulated)
-        if isStateDue(deviceState, at: state.timestamp) {
-            sentState = deviceState
-            effects += stateMessages(Payloads.state(deviceState, at: time))
-        }
+        if schedule.takeAttitude(state) { effects += telemetry(attitudeTopic, Payloads.attitude(state, at: time)) }
+        if schedule.takeMotion(state) { effects += telemetry(motionTopic, Payloads.motion(state, at: time)) }
+        if let state = schedule.takeState(state) { effects += stateMessages(Payloads.state(state, at: time)) }
         return effects
     }
 
@@ -201,43 +152,108 @@ struct TelemetryPublisher: Participant, Sendable {
 
     /// The plain values of a payload, if they are wanted.
     private func plain(_ payload: JSONObject) -> [MQTTMessage] {
-        guard streams.publish.plain else { return [] }
+        guard schedule.publish.plain else { return [] }
         return PlainValue.values(in: payload).map { value, text in
             MQTTMessage(
                 topic: topics.plain(value), text: text, qos: value.isRetained ? .atLeastOnce : .atMostOnce,
                 retain: value.isRetained)
         }
     }
+}
 
-    private mutating func isAttitudeDue(_ state: MotionState) -> Bool {
-        let sent = sentAttitude
-        let deadband = streams.publish.attitude.deadband
-        return streams.attitudeGate.isDue(at: state.timestamp) { sent.angle(to: state.relativeAttitude) >= deadband }
+extension DeliveryToken {
+    /// Of telemetry only the state has a token: if the client had no room for it, it is published again.
+    static let state = DeliveryToken(number: 0)
+}
+
+/// Decides which parts of a motion state to publish, from the configured rates, dead bands and heartbeats.
+///
+/// A value without references: the delivery thread has a copy, and for each sample it makes another one, which says whether
+/// the sample is worth waking the loop for.
+struct TelemetrySchedule: Sendable {
+    let isSimulated: Bool
+    private(set) var publish: JostleSettings.Publish
+    var isConnected = false
+    var isStopped = false
+
+    private var attitudeGate: TelemetryGate
+    private var motionGate: TelemetryGate
+    /// Rate limits of the state: a new side or a start or stop of movement, five times a second; a change of tilt
+    /// alone, once in 2 s; a change of vibration level alone, once in 5 s.
+    private var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
+    private var tiltGate = TelemetryGate(rate: 0.5, heartbeat: 0)
+    private var vibrationGate = TelemetryGate(rate: 0.2, heartbeat: 0)
+    private var sentAttitude = Quaternion.identity
+    private var sentMotion = MotionState()
+    /// The last state that was sent; `nil` publishes the next one.
+    var sentState: DeviceState?
+
+    init(_ publish: JostleSettings.Publish, isSimulated: Bool) {
+        self.isSimulated = isSimulated
+        self.publish = publish
+        attitudeGate = TelemetryGate(publish.attitude)
+        motionGate = TelemetryGate(publish.motion)
     }
 
-    private mutating func isMotionDue(_ state: MotionState) -> Bool {
-        let sent = sentMotion
-        let publish = streams.publish
-        return streams.motionGate.isDue(at: state.timestamp) {
+    /// Applies other settings. The next attitude and motion are due at once.
+    mutating func change(_ publish: JostleSettings.Publish) {
+        self.publish = publish
+        attitudeGate = TelemetryGate(publish.attitude)
+        motionGate = TelemetryGate(publish.motion)
+    }
+
+    /// Makes the next attitude and motion due at once.
+    mutating func reset() {
+        attitudeGate.reset()
+        motionGate.reset()
+    }
+
+    /// Whether anything of a motion state is to be published.
+    func publishes(_ state: MotionState) -> Bool {
+        guard isConnected, !isStopped else { return false }
+        var copy = self
+        return copy.takeAttitude(state) || copy.takeMotion(state) || copy.takeState(state) != nil
+    }
+
+    /// Whether to publish the attitude now, which is then the last one that was.
+    mutating func takeAttitude(_ state: MotionState) -> Bool {
+        let sent = sentAttitude
+        let deadband = publish.attitude.deadband
+        guard
+            attitudeGate.isDue(at: state.timestamp, hasChanged: { sent.angle(to: state.relativeAttitude) >= deadband })
+        else { return false }
+        sentAttitude = state.relativeAttitude
+        return true
+    }
+
+    /// Whether to publish the motion now, which is then the last one that was.
+    mutating func takeMotion(_ state: MotionState) -> Bool {
+        let (sent, publish) = (sentMotion, publish)
+        let isDue = motionGate.isDue(at: state.timestamp) {
             (state.linearAcceleration - sent.linearAcceleration).length >= publish.motion.deadband
                 || (state.gravity - sent.gravity).length >= publish.motion.deadband
                 || (state.rotationRate - sent.rotationRate).length >= publish.rotationDeadband
         }
+        if isDue { sentMotion = state }
+        return isDue
+    }
+
+    /// The state to publish now, which is then the last one that was; `nil` if none is.
+    mutating func takeState(_ state: MotionState) -> DeviceState? {
+        let new = DeviceState(state, isSimulated: isSimulated)
+        guard isDue(new, at: state.timestamp) else { return nil }
+        sentState = new
+        return new
     }
 
     /// A change that comes too early is compared again with every later state, so the last one is never lost.
-    private mutating func isStateDue(_ state: DeviceState, at time: Timestamp) -> Bool {
+    private mutating func isDue(_ state: DeviceState, at time: Timestamp) -> Bool {
         guard let sent = sentState else { return true }
         if state.differs(from: sent) { return stateGate.isDue(at: time) { true } }
         let isTilted = state.tiltDiffers(from: sent) && tiltGate.isDue(at: time) { true }
         let vibrates = state.vibrationDiffers(from: sent) && vibrationGate.isDue(at: time) { true }
         return isTilted || vibrates
     }
-}
-
-extension DeliveryToken {
-    /// Of telemetry only the state has a token: if the client had no room for it, it is published again.
-    static let state = DeliveryToken(number: 0)
 }
 
 /// Decides when to publish a continuously changing quantity.
@@ -258,6 +274,8 @@ package struct TelemetryGate: Sendable {
         interval = rate > 0 ? 1 / rate : nil
         self.heartbeat = heartbeat
     }
+
+    fileprivate init(_ stream: JostleSettings.Stream) { self.init(rate: stream.rate, heartbeat: stream.heartbeat) }
 
     /// Whether a message is due at `now`. `hasChanged` returns whether the quantity has left the dead band.
     ///

@@ -200,7 +200,11 @@ final class Browser: @unchecked Sendable {
         let deadline = ContinuousClock.now + limit
         while true {
             if let isTrue = try? run("return Boolean(\(expression))") as? Bool, isTrue { return true }
-            if ContinuousClock.now >= deadline { return false }
+            guard ContinuousClock.now < deadline else {
+                let state = "[document.visibilityState, window.jostlePage?.frames, document.body.innerText]"
+                print("browser: \(expression) is not true; \((try? run("return \(state)")) ?? "no answer")")
+                return false
+            }
             try? await Task.sleep(for: .milliseconds(50))
         }
     }
