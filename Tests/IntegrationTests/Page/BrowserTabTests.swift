@@ -152,6 +152,8 @@ extension BrowserTests {
             try rig.observer.publish("jostle/compass/availability", "online", retain: true)
             try browser.open(rig.page.base + "/?board=compass&tab=motion")
             #expect(await browser.shows("document.querySelector('.states')?.innerText.includes('online')"))
+            // The page asks the board when it has subscribed to everything of it.
+            #expect(await rig.observer.sees { !$0.messages("command/stream", of: "compass").isEmpty })
             let start = Date().timeIntervalSince1970 * 1000
             var sent = 0
             /// Publishes readings, ten in a message.
