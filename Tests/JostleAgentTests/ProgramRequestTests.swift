@@ -70,7 +70,7 @@ import Testing
         for _ in 1...20 { #expect(run(["/bin/true"]).failure == nil) }
     }
 
-    @Test func requestIsReadAsWritten() {
+    @Test func requestIsReadAsWritten() throws {
         let request = ProgramRequest(title: "a \"b\"", words: ["/a", "", "ä\n", "$x"], seconds: 2.5, event: Self.event)
         #expect(ProgramRequest(request.bytes) == request)
         for text in [
@@ -82,8 +82,8 @@ import Testing
         ] {
             #expect(ProgramRequest(Array(text.utf8)) == nil, "\(text)")
         }
-        #expect(try! ProgramRequest.failure(in: ProgramRequest.answer(nil)) == nil)
-        #expect(try! ProgramRequest.failure(in: ProgramRequest.answer("no")) == "no")
+        #expect(try ProgramRequest.failure(in: ProgramRequest.answer(nil)) == nil)
+        #expect(try ProgramRequest.failure(in: ProgramRequest.answer("no")) == "no")
         #expect(throws: (any Error).self) { _ = try ProgramRequest.failure(in: []) }
     }
 

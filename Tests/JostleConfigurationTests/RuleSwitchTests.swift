@@ -110,8 +110,8 @@ import Testing
             }
         }
         // Not by two layers together either.
-        let layers = ["all", "device"].map {
-            PatchLayer($0, [ConfigurationPatch(try! json(#"{"actions":{"b":{"enabled":false}}}"#))])
+        let layers = try ["all", "device"].map {
+            PatchLayer($0, [ConfigurationPatch(try json(#"{"actions":{"b":{"enabled":false}}}"#))])
         }
         stack.setPatches(layers)
         #expect(enabled(stack) == [false, false])
