@@ -64,7 +64,8 @@ struct WebhookTests {
         #expect(request.header("User-Agent")?.hasPrefix("jostle/") == true)
         let event = try #require(try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
         #expect(event["gesture"] as? String == "tap" && event["device"] as? String == "dut")
-        #expect(event["id"] as? String == (try observer.objects("event/tap").first?["id"] as? String))
+        let published = try observer.objects("event/tap").first
+        #expect(event["id"] as? String == published?["id"] as? String)
         #expect(await agent.terminate() == 0)
         #expect(!agent.errors.contains("hush-token"))
     }
