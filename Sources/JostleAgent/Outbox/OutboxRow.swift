@@ -22,7 +22,21 @@ struct OutboxCounter: Equatable, Sendable {
     }
 }
 
+/// A gesture that has begun and not yet ended. A simulated gesture is distinct from one of the sensor.
+struct OpenGesture: Hashable, Sendable {
+    var gesture: Gesture
+    var isSimulated: Bool
+
+    /// The machine that carries the board runs.
+    static let machine = OpenGesture(gesture: .vibration, isSimulated: false)
+}
+
 extension OpenGesture {
+    /// The gesture of an event.
+    init(_ event: GestureEvent) {
+        self.init(gesture: event.gesture, isSimulated: event.isSimulated)
+    }
+
     var checksum: Int64 {
         var checksum = Checksum()
         checksum.add(gesture.word.utf8)
@@ -55,21 +69,5 @@ extension OutgoingMessage {
         checksum.add(time.isClockSet ? 1 : 0)
         checksum.add(storedLifetime ?? -1)
         return checksum.value
-    }
-}
-
-/// A gesture that has begun and not yet ended. A simulated gesture is distinct from one of the sensor.
-struct OpenGesture: Hashable, Sendable {
-    var gesture: Gesture
-    var isSimulated: Bool
-
-    /// The machine that carries the board runs.
-    static let machine = OpenGesture(gesture: .vibration, isSimulated: false)
-}
-
-extension OpenGesture {
-    /// The gesture of an event.
-    init(_ event: GestureEvent) {
-        self.init(gesture: event.gesture, isSimulated: event.isSimulated)
     }
 }

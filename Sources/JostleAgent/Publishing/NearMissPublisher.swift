@@ -1,6 +1,5 @@
 internal import JostleMessages
 internal import JostleRuntime
-internal import MosquittoClient
 internal import MotionCore
 internal import MotionKit
 internal import Synchronization
@@ -78,26 +77,5 @@ final class NearMissSender: Sendable {
         guard budget.withLock({ $0.spend(on: miss.gesture, at: miss.timestamp) }) else { return }
         let time = WallClock.milliseconds(at: miss.timestamp)
         _ = output.publish(Payloads.nearMiss(miss, at: time, isSimulated: isSimulated).bytes)
-    }
-}
-
-/// Publishes messages that are of use only now: from the delivery thread directly to the client, which is thread-safe.
-/// Nothing waits for a connection.
-struct StreamOutput: Sendable {
-    /// When more messages than this wait for the network, no others are added: events have priority.
-    static let maximumBacklog = 200
-
-    let topic: String
-    /// Publishes a message; returns false if the client does not accept it.
-    let send: @Sendable (MQTTMessage) -> Bool
-    /// The number of messages waiting for the network.
-    let backlog: @Sendable () -> Int
-
-    /// Publishes a payload on the topic, unless there is no connection or too much waits.
-    ///
-    /// - Returns: whether the client accepted it.
-    func publish(_ payload: [UInt8]) -> Bool {
-        backlog() <= StreamOutput.maximumBacklog
-            && send(MQTTMessage(topic: topic, payload: payload, qos: .atMostOnce))
     }
 }

@@ -75,7 +75,7 @@ struct TelemetryPublisher: Participant {
     /// are not wanted any more are removed from the broker.
     mutating func change(_ publish: JostleSettings.Publish) -> Effects {
         let hadPlain = schedule.publish.plain
-        schedule.change(publish)
+        schedule.publish = publish
         guard publish.plain != hadPlain else { return [] }
         schedule.sentState = nil
         guard hadPlain, schedule.isConnected else { return [] }
@@ -172,12 +172,10 @@ extension DeliveryToken {
 /// the sample is worth waking the loop for.
 struct TelemetrySchedule: Sendable {
     let isSimulated: Bool
-    private(set) var publish: JostleSettings.Publish
     var isConnected = false
     var isStopped = false
 
-    private var attitudeGate: TelemetryGate
-    private var motionGate: TelemetryGate
+    private var streams: Streams
     /// Rate limits of the state: a new side or a start or stop of movement, five times a second; a change of tilt
     /// alone, once in 2 s; a change of vibration level alone, once in 5 s.
     private var stateGate = TelemetryGate(rate: 5, heartbeat: 0)
@@ -188,24 +186,34 @@ struct TelemetrySchedule: Sendable {
     /// The last state that was sent; `nil` publishes the next one.
     var sentState: DeviceState?
 
-    init(_ publish: JostleSettings.Publish, isSimulated: Bool) {
-        self.isSimulated = isSimulated
-        self.publish = publish
-        attitudeGate = TelemetryGate(publish.attitude)
-        motionGate = TelemetryGate(publish.motion)
+    /// The gates of attitude and motion with their dead bands.
+    private struct Streams {
+        var attitudeGate: TelemetryGate
+        var motionGate: TelemetryGate
+        let publish: JostleSettings.Publish
+
+        init(_ publish: JostleSettings.Publish) {
+            attitudeGate = TelemetryGate(rate: publish.attitude.rate, heartbeat: publish.attitude.heartbeat)
+            motionGate = TelemetryGate(rate: publish.motion.rate, heartbeat: publish.motion.heartbeat)
+            self.publish = publish
+        }
     }
 
-    /// Applies other settings. The next attitude and motion are due at once.
-    mutating func change(_ publish: JostleSettings.Publish) {
-        self.publish = publish
-        attitudeGate = TelemetryGate(publish.attitude)
-        motionGate = TelemetryGate(publish.motion)
+    init(_ publish: JostleSettings.Publish, isSimulated: Bool) {
+        self.isSimulated = isSimulated
+        streams = Streams(publish)
+    }
+
+    /// The rates, dead bands and heartbeats. After a change, the next attitude and motion are due at once.
+    var publish: JostleSettings.Publish {
+        get { streams.publish }
+        set { streams = Streams(newValue) }
     }
 
     /// Makes the next attitude and motion due at once.
     mutating func reset() {
-        attitudeGate.reset()
-        motionGate.reset()
+        streams.attitudeGate.reset()
+        streams.motionGate.reset()
     }
 
     /// Whether anything of a motion state is to be published.
@@ -220,7 +228,8 @@ struct TelemetrySchedule: Sendable {
         let sent = sentAttitude
         let deadband = publish.attitude.deadband
         guard
-            attitudeGate.isDue(at: state.timestamp, hasChanged: { sent.angle(to: state.relativeAttitude) >= deadband })
+            streams.attitudeGate.isDue(
+                at: state.timestamp, hasChanged: { sent.angle(to: state.relativeAttitude) >= deadband })
         else { return false }
         sentAttitude = state.relativeAttitude
         return true
@@ -229,7 +238,7 @@ struct TelemetrySchedule: Sendable {
     /// Whether to publish the motion now, which is then the last one that was.
     mutating func takeMotion(_ state: MotionState) -> Bool {
         let (sent, publish) = (sentMotion, publish)
-        let isDue = motionGate.isDue(at: state.timestamp) {
+        let isDue = streams.motionGate.isDue(at: state.timestamp) {
             (state.linearAcceleration - sent.linearAcceleration).length >= publish.motion.deadband
                 || (state.gravity - sent.gravity).length >= publish.motion.deadband
                 || (state.rotationRate - sent.rotationRate).length >= publish.rotationDeadband
@@ -275,8 +284,6 @@ package struct TelemetryGate: Sendable {
         self.heartbeat = heartbeat
     }
 
-    fileprivate init(_ stream: JostleSettings.Stream) { self.init(rate: stream.rate, heartbeat: stream.heartbeat) }
-
     /// Whether a message is due at `now`. `hasChanged` returns whether the quantity has left the dead band.
     ///
     /// The due times lie on a grid, so that the mean rate is kept although samples do not fall on the grid.
@@ -295,5 +302,26 @@ package struct TelemetryGate: Sendable {
     package mutating func reset() {
         nextSlot = nil
         lastSent = nil
+    }
+}
+
+/// Publishes messages that are of use only now: from the delivery thread directly to the client, which is thread-safe.
+/// Nothing waits for a connection.
+struct StreamOutput: Sendable {
+    /// When more messages than this wait for the network, no others are added: events have priority.
+    static let maximumBacklog = 200
+
+    let topic: String
+    /// Publishes a message; returns false if the client does not accept it.
+    let send: @Sendable (MQTTMessage) -> Bool
+    /// The number of messages waiting for the network.
+    let backlog: @Sendable () -> Int
+
+    /// Publishes a payload on the topic, unless there is no connection or too much waits.
+    ///
+    /// - Returns: whether the client accepted it.
+    func publish(_ payload: [UInt8]) -> Bool {
+        backlog() <= StreamOutput.maximumBacklog
+            && send(MQTTMessage(topic: topic, payload: payload, qos: .atMostOnce))
     }
 }
