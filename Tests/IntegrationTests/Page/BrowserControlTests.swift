@@ -153,6 +153,7 @@ extension BrowserTests {
                 text = (try? String(contentsOfFile: downloads + "/" + name, encoding: .utf8)) ?? ""
                 return text.hasSuffix("\n")
             }
+            try #require(!text.isEmpty, "nothing was saved")
             #expect(name.hasPrefix("dut-20"))
             let rows = text.split(separator: "\n").filter { $0.first?.isNumber == true }
             let times = rows.compactMap { Double($0.prefix { $0 != "," }) }
