@@ -69,22 +69,22 @@ extension BrowserTests {
                 try audit(browser, tab)
             }
             try await rig.openTab("commands")
-            try browser.clickButton("Restart the agent")
-            try audit(browser, "a question")
-
-            // A question that nobody answers ends, and takes the focus from nobody.
-            let question = "document.querySelector('.command.restart .danger')"
-            #expect(await browser.shows("\(question).hidden"))
-            try browser.run(
-                """
+            // A question ends after 5 s, and the audit takes longer: it ends when the test says so.
+            let ask = """
                 const timer = setTimeout;
-                let endQuestion;
-                window.setTimeout = (end) => { endQuestion = end; };
+                window.setTimeout = (end) => { window.endQuestion = end; };
                 document.querySelector(".command.restart button").click();
                 window.setTimeout = timer;
-                document.querySelector(".command.calibrate button").focus();
-                endQuestion();
-                """)
+                """
+            try browser.run(ask)
+            try audit(browser, "a question")
+            try browser.run("endQuestion()")
+
+            // A question that nobody answers ends, and takes the focus from nobody.
+            try browser.clickButton("Restart the agent")
+            let question = "document.querySelector('.command.restart .danger')"
+            #expect(await browser.shows("\(question).hidden"))
+            try browser.run(ask + "document.querySelector('.command.calibrate button').focus(); endQuestion();")
             #expect(try browser.value("\(question).hidden && document.activeElement.closest('.calibrate') !== null"))
 
             // Gestures are announced.
