@@ -231,10 +231,12 @@ package final class Agent {
         let observer = parts.observer
         let log = self.log
         let manager = parts.manager
-        let telemetry = loop.telemetry
+        let motion = loop.core.telemetry.motion
+        let client = parts.client
         manager.addMotionHandler { state in
+            for message in motion.messages(of: state) { try? client.publish(message) }
             // The loop has the newest state whenever it wakes, and wakes for one that it publishes.
-            mailbox.post(.motion(state), wakes: telemetry.withLock { $0.publishes(state) })
+            mailbox.post(.motion(state), wakes: motion.isStateDue(state))
             observer.motion?(state)
         }
         manager.setDefaultResponder { event in

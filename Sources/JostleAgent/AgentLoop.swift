@@ -16,8 +16,6 @@ final class AgentLoop {
     let log: Log
 
     let core: DeviceCore
-    /// When the core publishes telemetry, as of the last wait, for the delivery thread.
-    let telemetry: Locked<TelemetrySchedule>
 
     private var machineRun: MachineRun
     private var machineLog: MachineLog
@@ -49,7 +47,6 @@ final class AgentLoop {
             processorTime: ProcessUsage.processorTime, at: clocks.read(), client: parts.client, writer: parts.writer,
             outboxFile: parts.outboxFile
         ) { [mailbox = parts.mailbox] in mailbox.post(.device($0)) }
-        telemetry = Locked(core.telemetry.schedule)
         let settings = core.settings.settings
         self.clocks = clocks
         machineRun = MachineRun(in: core.directory)
@@ -106,7 +103,6 @@ final class AgentLoop {
             if let end, WallClock.monotonic >= end { return }
             let next = handleDeadlines(at: handleEvents())
             if parts.host.isRestartWanted { return }
-            telemetry.withLock { $0 = core.telemetry.schedule }
             switch signals.next(within: pause(until: next.earlier(end)), or: parts.mailbox.wake) {
             case .end: return
             case .reload: beginReload()
@@ -151,7 +147,7 @@ final class AgentLoop {
         case .motion(let state):
             // It may have waited for long.
             core.sampleArrived(at: state.timestamp)
-            core.publish(state)
+            core.publishState(of: state)
         case .gesture(let event):
             guard !runsOn(event) else { return }
             if OpenGesture(event) == .machine { follow(event, at: now) }

@@ -353,7 +353,13 @@ package final class DeviceCore {
     package func sampleArrived(at now: Timestamp) { settings.sampleArrived(at: now) }
 
     /// Publishes what the sensor measured, as often as the settings say.
-    package func publish(_ state: MotionState) { perform(telemetry.handle(state)) }
+    package func publish(_ state: MotionState) {
+        perform(telemetry.motion.messages(of: state).map { Effect<TelemetryPublisher>.publish($0) })
+        publishState(of: state)
+    }
+
+    /// Publishes the state of the device, where another thread publishes attitude and motion.
+    func publishState(of state: MotionState) { perform(telemetry.handle(state)) }
 
     /// Publishes a gesture's event.
     package func publish(_ event: GestureEvent, at now: ClockReading) {
@@ -477,6 +483,14 @@ extension DiscoveryPublisher.Request: DeviceRequest {
         switch self {
         case .repeatTelemetry: core.repeatTelemetry()
         case .reportAltered(let topics): core.discoveryDiffers(in: topics)
+        }
+    }
+}
+
+extension TelemetryPublisher.Request: DeviceRequest {
+    func carryOut(on core: DeviceCore) {
+        switch self {
+        case .open: core.telemetry.open()
         }
     }
 }

@@ -19,7 +19,7 @@ import Testing
         publish.motion = JostleSettings.Stream(rate: 10, deadband: 0, heartbeat: 0)
         let topics = Topics(prefix: "jostle", id: "washer-1")
         var bench = Bench(TelemetryPublisher(topics: topics, publish: publish, isSimulated: isSimulated))
-        bench.deliver(.connected)
+        bench.connect()
         return bench
     }
 
@@ -44,7 +44,7 @@ import Testing
         func add(_ name: String, _ state: MotionState, isSimulated: Bool = false) {
             golden.heading(name)
             var connected = bench(isSimulated: isSimulated)
-            connected.carryOut(connected.participant.handle(state))
+            connected.publish(state)
             // The first one is the availability.
             for (number, line) in lines(&connected).dropFirst().enumerated() {
                 golden.add("message \(number + 1)", line.withoutTimes)
@@ -90,7 +90,7 @@ import Testing
         stopped.carryOut(stopped.participant.setStopped(true, at: stopped.clocks))
         golden.add("before the first sample", lines(&stopped).joined(separator: "\n"))
         stopped.carryOut(stopped.participant.setStopped(false, at: stopped.clocks))
-        stopped.carryOut(stopped.participant.handle(state { $0.isVibrating = true }))
+        stopped.publish(state { $0.isVibrating = true })
         _ = lines(&stopped)
         stopped.carryOut(stopped.participant.setStopped(true, at: stopped.clocks))
         golden.add("afterwards", lines(&stopped).joined(separator: "\n"))

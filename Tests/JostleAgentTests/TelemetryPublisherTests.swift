@@ -7,6 +7,24 @@ import Testing
 
 @testable import JostleAgent
 
+extension ParticipantBench<TelemetryPublisher> {
+    mutating func connect() {
+        deliver(.connected)
+        // The last of the effects, because nothing may be published before the device is online.
+        #expect(takeRequests() == [.open])
+        participant.open()
+    }
+
+    /// Publishes as the agent does, whose delivery thread asks whether the loop has a state to publish.
+    mutating func publish(_ state: MotionState) {
+        carryOut(participant.motion.messages(of: state).map { .publish($0) })
+        let isStateDue = participant.motion.isStateDue(state)
+        let effects = participant.handle(state)
+        #expect(isStateDue != effects.isEmpty)
+        carryOut(effects)
+    }
+}
+
 /// Requirement: listeners get all values at a connection, and afterwards only significant changes.
 @Suite struct TelemetryPublisherTests {
     /// A publisher and the last topic levels of its messages.
@@ -18,7 +36,7 @@ import Testing
                 TelemetryPublisher(topics: Topics(prefix: "jostle", id: "a"), publish: publish, isSimulated: false))
         }
 
-        func connected() { bench.deliver(.connected) }
+        func connected() { bench.connect() }
 
         /// Connects, and takes what is published then and about a state.
         func connect(with state: MotionState? = nil) {
@@ -27,13 +45,7 @@ import Testing
             _ = takePublished()
         }
 
-        /// What is published of a state is known before, in every test here.
-        func publish(_ state: MotionState) {
-            let isWorthWaking = bench.participant.schedule.publishes(state)
-            let effects = bench.participant.handle(state)
-            #expect(isWorthWaking != effects.isEmpty)
-            bench.carryOut(effects)
-        }
+        func publish(_ state: MotionState) { bench.publish(state) }
         func setStopped(_ isStopped: Bool) {
             bench.carryOut(bench.participant.setStopped(isStopped, at: bench.clocks))
         }

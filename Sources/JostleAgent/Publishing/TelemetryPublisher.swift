@@ -2,20 +2,23 @@ internal import Documents
 internal import JostleConfiguration
 internal import JostleMessages
 internal import JostleRuntime
+internal import LinuxSystem
 internal import MosquittoClient
 package import MotionCore
 
 /// Publishes current values: availability, state, attitude, motion and health. What cannot be sent now is discarded.
 struct TelemetryPublisher: Participant {
-    typealias Request = Never
+    enum Request: Equatable, Sendable {
+        /// The broker has been told that the device is online: attitude and motion may follow, from any thread.
+        case open
+    }
 
     static let owner = Owner.telemetry
 
+    /// Attitude and motion, and when the state is due.
+    let motion: MotionTelemetry
+    let isSimulated: Bool
     private let topics: Topics
-    // Made once, and not for each message.
-    private let attitudeTopic: String
-    private let motionTopic: String
-    private(set) var schedule: TelemetrySchedule
     private var latest: MotionState?
     /// The last message about the machine.
     private var machine: MQTTMessage?
@@ -23,15 +26,14 @@ struct TelemetryPublisher: Participant {
     /// Creates a publisher that is not connected; `publish` has rates, dead bands and heartbeats.
     init(topics: Topics, publish: JostleSettings.Publish, isSimulated: Bool) {
         self.topics = topics
-        attitudeTopic = topics.attitude
-        motionTopic = topics.motion
-        schedule = TelemetrySchedule(publish, isSimulated: isSimulated)
+        self.isSimulated = isSimulated
+        motion = MotionTelemetry(topics, publish, isSimulated: isSimulated)
     }
 
-    var isSimulated: Bool { schedule.isSimulated }
-
     /// Whether sensing was stopped by a command or the configuration.
-    var isStopped: Bool { schedule.isStopped }
+    var isStopped: Bool { motion.schedule.withLock { $0.isStopped } }
+
+    private var isConnected: Bool { motion.schedule.withLock { $0.isConnected } }
 
     // MARK: Connection
 
@@ -39,10 +41,10 @@ struct TelemetryPublisher: Participant {
         switch event {
         case .connected: return connected(at: now)
         case .disconnected:
-            schedule.isConnected = false
+            motion.schedule.withLock { $0.isConnected = false }
             return []
         case .notSent:
-            schedule.sentState = nil
+            motion.schedule.withLock { $0.sentState = nil }
             return []
         // A broker that rejects the state would reject it again, so it waits for the next change.
         case .rejected, .acknowledged, .subscriptionAnswered, .message, .fileWritten: return []
@@ -50,19 +52,23 @@ struct TelemetryPublisher: Participant {
     }
 
     /// Publishes that the device is online, and all current values.
-    private mutating func connected(at now: ClockReading) -> Effects {
-        schedule.isConnected = true
-        schedule.reset()
-        schedule.sentState = nil
+    private func connected(at now: ClockReading) -> Effects {
+        motion.schedule.withLock {
+            $0.reset()
+            $0.sentState = nil
+        }
         var effects: Effects = [.publish(TelemetryPublisher.availability("online", topics))]
         if isStopped {
             effects += publishStoppedState(at: now)
         } else if let latest {
-            effects += publish(latest)
+            effects += motion.messages(of: latest, beforeOpen: true).map { .publish($0) } + publishState(latest)
         }
         if let machine { effects.append(.publish(machine)) }
-        return effects
+        return effects + [.request(.open)]
     }
+
+    /// Lets attitude and motion be published until the connection ends.
+    func open() { motion.schedule.withLock { $0.isConnected = true } }
 
     /// The availability message; `offline` is also the will.
     static func availability(_ word: String, _ topics: Topics) -> MQTTMessage {
@@ -73,54 +79,56 @@ struct TelemetryPublisher: Participant {
 
     /// Applies new rates, dead bands and heartbeats. The next values are published regardless of the last. Plain values that
     /// are not wanted any more are removed from the broker.
-    mutating func change(_ publish: JostleSettings.Publish) -> Effects {
-        let hadPlain = schedule.publish.plain
-        schedule.publish = publish
-        guard publish.plain != hadPlain else { return [] }
-        schedule.sentState = nil
-        guard hadPlain, schedule.isConnected else { return [] }
+    func change(_ publish: JostleSettings.Publish) -> Effects {
+        let hadPlain = motion.schedule.withLock { schedule in
+            let hadPlain = schedule.publish.plain
+            schedule.publish = publish
+            if publish.plain != hadPlain { schedule.sentState = nil }
+            return hadPlain
+        }
+        guard hadPlain, !publish.plain, isConnected else { return [] }
         return topics.retainedPlain.map {
             .publish(MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true))
         }
     }
 
     /// Makes the next values due at once, for a new listener.
-    mutating func makeTelemetryDue() {
-        schedule.reset()
-    }
+    func makeTelemetryDue() { motion.schedule.withLock { $0.reset() } }
 
     /// Publishes at once whether sensing is stopped: the last known state, with moving and vibrating cleared.
     mutating func setStopped(_ isStopped: Bool, at now: ClockReading) -> Effects {
         guard self.isStopped != isStopped else { return [] }
-        schedule.isStopped = isStopped
+        motion.schedule.withLock {
+            $0.isStopped = isStopped
+            $0.sentState = nil
+        }
         if isStopped {
             latest?.isMoving = false
             latest?.isVibrating = false
         }
-        schedule.sentState = nil
-        return schedule.isConnected ? publishStoppedState(at: now) : []
+        return isConnected ? publishStoppedState(at: now) : []
     }
 
-    private mutating func publishStoppedState(at now: ClockReading) -> Effects {
+    private func publishStoppedState(at now: ClockReading) -> Effects {
         if let latest {
             let state = DeviceState(latest, isSimulated: isSimulated, isStopped: isStopped)
-            schedule.sentState = state
+            motion.schedule.withLock { $0.sentState = state }
             return stateMessages(Payloads.state(state, at: now.wall))
         }
         return isStopped ? stateMessages(Payloads.stoppedState(at: now.wall, isSimulated: isSimulated)) : []
     }
 
-    /// Publishes the parts of a motion state that are due.
+    /// Publishes the state if it is due.
     mutating func handle(_ state: MotionState) -> Effects {
         // A delivery thread that has not ended yet may still deliver a state after a stop.
         guard !isStopped else { return [] }
         latest = state
-        return schedule.isConnected ? publish(state) : []
+        return isConnected ? publishState(state) : []
     }
 
     /// Publishes a health report.
     func publish(health: JSONObject) -> Effects {
-        guard schedule.isConnected else { return [] }
+        guard isConnected else { return [] }
         return [.publish(MQTTMessage(topic: topics.health, payload: health.bytes, qos: .atMostOnce, retain: true))]
     }
 
@@ -128,36 +136,16 @@ struct TelemetryPublisher: Participant {
     mutating func publish(machine payload: JSONObject) -> Effects {
         let message = MQTTMessage(topic: topics.machine, payload: payload.bytes, qos: .atMostOnce, retain: true)
         machine = message
-        return schedule.isConnected ? [.publish(message)] : []
+        return isConnected ? [.publish(message)] : []
     }
 
-    private mutating func publish(_ state: MotionState) -> Effects {
-        let time = WallClock.milliseconds(at: state.timestamp)
-        var effects: Effects = []
-        if schedule.takeAttitude(state) { effects += telemetry(attitudeTopic, Payloads.attitude(state, at: time)) }
-        if schedule.takeMotion(state) { effects += telemetry(motionTopic, Payloads.motion(state, at: time)) }
-        if let state = schedule.takeState(state) { effects += stateMessages(Payloads.state(state, at: time)) }
-        return effects
-    }
-
-    private func telemetry(_ topic: String, _ payload: JSONObject) -> Effects {
-        [.publish(MQTTMessage(topic: topic, payload: payload.bytes, qos: .atMostOnce, retain: false))]
-            + plain(payload).map { .publish($0) }
+    private func publishState(_ motionState: MotionState) -> Effects {
+        guard let state = motion.schedule.withLock({ $0.takeState(motionState) }) else { return [] }
+        return stateMessages(Payloads.state(state, at: WallClock.milliseconds(at: motionState.timestamp)))
     }
 
     private func stateMessages(_ payload: JSONObject) -> Effects {
-        let message = MQTTMessage(topic: topics.state, payload: payload.bytes, qos: .atLeastOnce, retain: true)
-        return [.publish(message, .state)] + plain(payload).map { .publish($0, .state) }
-    }
-
-    /// The plain values of a payload, if they are wanted.
-    private func plain(_ payload: JSONObject) -> [MQTTMessage] {
-        guard schedule.publish.plain else { return [] }
-        return PlainValue.values(in: payload).map { value, text in
-            MQTTMessage(
-                topic: topics.plain(value), text: text, qos: value.isRetained ? .atLeastOnce : .atMostOnce,
-                retain: value.isRetained)
-        }
+        motion.messages(topics.state, payload, qos: .atLeastOnce, retain: true).map { .publish($0, .state) }
     }
 }
 
@@ -166,14 +154,65 @@ extension DeliveryToken {
     static let state = DeliveryToken(number: 0)
 }
 
-/// Decides which parts of a motion state to publish, from the configured rates, dead bands and heartbeats.
+/// Makes the messages about attitude and motion.
 ///
-/// A value without references: the delivery thread has a copy, and for each sample it makes another one, which says whether
-/// the sample is worth waking the loop for.
+/// In the agent, the delivery thread passes them to the client at once, so that the loop need not wake for them. On a board of
+/// the swarm, the loop does.
+struct MotionTelemetry: Sendable {
+    private let topics: Topics
+    // Made once, and not for each message.
+    private let attitudeTopic: String
+    private let motionTopic: String
+    /// What is due. The loop changes it, and takes the state; who publishes attitude and motion takes these.
+    let schedule: Locked<TelemetrySchedule>
+
+    init(_ topics: Topics, _ publish: JostleSettings.Publish, isSimulated: Bool) {
+        self.topics = topics
+        attitudeTopic = topics.attitude
+        motionTopic = topics.motion
+        schedule = Locked(TelemetrySchedule(publish, isSimulated: isSimulated))
+    }
+
+    /// The messages about attitude and motion that are due. There are none without a connection, unless the caller publishes them
+    /// as the first ones on a new connection.
+    func messages(of state: MotionState, beforeOpen: Bool = false) -> [MQTTMessage] {
+        let (isAttitudeDue, isMotionDue) = schedule.withLock { schedule in
+            guard beforeOpen || schedule.isOpen else { return (false, false) }
+            return (schedule.takeAttitude(state), schedule.takeMotion(state))
+        }
+        guard isAttitudeDue || isMotionDue else { return [] }
+        let time = WallClock.milliseconds(at: state.timestamp)
+        return (isAttitudeDue ? messages(attitudeTopic, Payloads.attitude(state, at: time)) : [])
+            + (isMotionDue ? messages(motionTopic, Payloads.motion(state, at: time)) : [])
+    }
+
+    /// Whether the loop has a state to publish.
+    func isStateDue(_ state: MotionState) -> Bool { schedule.withLock { $0.isStateDue(state) } }
+
+    /// The message with a payload, and its plain values if they are wanted.
+    fileprivate func messages(
+        _ topic: String, _ payload: JSONObject, qos: MQTTQoS = .atMostOnce, retain: Bool = false
+    ) -> [MQTTMessage] {
+        let message = MQTTMessage(topic: topic, payload: payload.bytes, qos: qos, retain: retain)
+        guard schedule.withLock({ $0.publish.plain }) else { return [message] }
+        return [message]
+            + PlainValue.values(in: payload).map { value, text in
+                MQTTMessage(
+                    topic: topics.plain(value), text: text, qos: value.isRetained ? .atLeastOnce : .atMostOnce,
+                    retain: value.isRetained)
+            }
+    }
+}
+
+/// Decides which parts of a motion state to publish, from the configured rates, dead bands and heartbeats.
 struct TelemetrySchedule: Sendable {
-    let isSimulated: Bool
+    private let isSimulated: Bool
+    /// Whether the broker knows that the device is online.
     var isConnected = false
+    /// Whether sensing was stopped by a command or the configuration.
     var isStopped = false
+
+    var isOpen: Bool { isConnected && !isStopped }
 
     private var streams: Streams
     /// Rate limits of the state: a new side or a start or stop of movement, five times a second; a change of tilt
@@ -216,11 +255,11 @@ struct TelemetrySchedule: Sendable {
         streams.motionGate.reset()
     }
 
-    /// Whether anything of a motion state is to be published.
-    func publishes(_ state: MotionState) -> Bool {
-        guard isConnected, !isStopped else { return false }
+    /// Whether `takeState` has a state to publish.
+    func isStateDue(_ state: MotionState) -> Bool {
+        guard isOpen else { return false }
         var copy = self
-        return copy.takeAttitude(state) || copy.takeMotion(state) || copy.takeState(state) != nil
+        return copy.takeState(state) != nil
     }
 
     /// Whether to publish the attitude now, which is then the last one that was.

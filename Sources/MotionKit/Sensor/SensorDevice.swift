@@ -3,8 +3,7 @@ package import MotionCore
 
 /// An open sensor, which the sensor thread polls.
 ///
-/// Dynamic dispatch happens only here, once per batch: driver and bus are specialised for each other. One thread at a time
-/// may use it.
+/// Dynamic dispatch happens once per batch here, and in the driver once for each transfer. One thread at a time may use it.
 package protocol SensorDevice: AnyObject, Sendable {
     /// The name for display: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String { get }
@@ -83,8 +82,11 @@ final class DriverDevice<
     private var field: MagneticSample?
     private let judge: (@Sendable (IMUSettings) -> SensorRateError?)?
     private var driver: ChipDriver<Part, Bus, Clock, Line>
+    /// As of the last poll: a call of the driver has the runtime look up its type.
+    private(set) var status: IMUStatus
 
     init(_ driver: consuming ChipDriver<Part, Bus, Clock, Line>, _ names: DeviceNames, isSimulated: Bool) {
+        status = driver.status
         self.driver = driver
         title = names.title
         storageName = names.storage
@@ -95,15 +97,15 @@ final class DriverDevice<
     }
 
     var info: IMUInfo { driver.info }
-    var status: IMUStatus { driver.status }
     func refusal(of settings: IMUSettings) -> SensorRateError? { judge?(settings) }
 
     /// Polls the chip and then the magnetometer, which may answer only while the chip is on. It is not worth a wake-up of its
     /// own: its readings are as old as a batch at most, and have their times.
     func poll(into batch: inout SampleBatch) -> IMUPoll {
         var poll = driver.poll(into: &batch)
+        status = driver.status
         guard let magnetometer else { return poll }
-        if driver.status.state == .streaming, let reading = magnetometer.poll() { field = reading }
+        if status.state == .streaming, let reading = magnetometer.poll() { field = reading }
         // The heading is worth as many readings at rest as in motion.
         poll.reprieve = 0
         return poll
@@ -112,6 +114,7 @@ final class DriverDevice<
     func stop() throws(BusError) {
         var failure: BusError?
         do { try magnetometer?.stop() } catch { failure = error }
+        defer { status = driver.status }
         try driver.stop()
         if let failure { throw failure }
     }

@@ -130,10 +130,12 @@ final class SensorExchange: Sendable {
         }
     }
 
+    /// Whether there are requests since the generation `seen`.
+    func hasRequests(since seen: Int) -> Bool { requestGeneration.load(ordering: .relaxed) != seen }
+
     /// The requests since the generation `seen`. While another thread is writing some, they wait for the next batch.
     func newRequests(since seen: inout Int) -> SensorRequests? {
         let generation = requestGeneration.load(ordering: .acquiring)
-        guard generation != seen else { return nil }
         let taken = requests.withLockIfAvailable { requests in
             let taken = requests
             requests = SensorRequests()

@@ -124,7 +124,10 @@ struct SensorLoop: ~Copyable {
 
     /// Applies the requests since the last batch.
     private mutating func applyRequests() {
-        guard let requests = exchange.newRequests(since: &seenRequests) else { return }
+        // Asked first, because copying no requests takes as long as copying some.
+        guard exchange.hasRequests(since: seenRequests),
+            let requests = exchange.newRequests(since: &seenRequests)
+        else { return }
         if let settings = requests.settings { apply(settings, storedReference: requests.storedReference) }
         if let variants = requests.variants {
             let exchange = self.exchange

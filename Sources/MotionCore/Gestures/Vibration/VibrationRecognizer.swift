@@ -452,7 +452,8 @@ extension VibrationRecognizer {
 
     /// Removes and returns the last report.
     mutating func takeReport() -> MachineReport? {
-        defer { report = nil }
+        guard let report else { return nil }
+        self.report = nil
         return report
     }
 
