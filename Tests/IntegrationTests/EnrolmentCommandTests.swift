@@ -106,7 +106,10 @@ import Testing
         try await fleet(
             "replace", "old", "new", "--to", enrolment, "--board-broker", url, "--broker", url
         ).expect(status: 0)
-        #expect(await observer.sees { $0.topics.contains("jostle/new/config/desired") })
+        #expect(
+            await observer.sees {
+                $0.topics.contains("jostle/new/config/desired") && $0.topics.contains("jostle/_registry/new")
+            })
         let layer = try #require(observer.all.last { $0.topic == "jostle/new/config/desired" })
         #expect(String(decoding: layer.payload, as: UTF8.self).contains("\"sensitivity\": 3"))
         let groups = try #require(observer.all.last { $0.topic == "jostle/_registry/new" })

@@ -171,7 +171,9 @@ extension BrowserTests {
             /// 200 readings all around, whose middle is off in x, µT.
             func sphere(_ offset: Double) -> [(Double, Double, Double)] {
                 (0..<200).map { index in
-                    let (z, turn) = (1 - (2 * Double(index) + 1) / 200, 2.4 * Double(index))
+                    let place = Double(index)
+                    let z = 1 - (2 * place + 1) / 200
+                    let turn = 2.4 * place
                     let radius = 48 * (1 - z * z).squareRoot()
                     return (offset + radius * cos(turn), radius * sin(turn), 48 * z)
                 }
@@ -192,7 +194,11 @@ extension BrowserTests {
             try publish([(0, 0, -48)])
             #expect(await browser.shows("\(canvas).dataset.readings === '201'"))
             let picture: String = try browser.value("\(canvas).toDataURL()")
-            let noise: [(Double, Double, Double)] = (0..<60).map { (Double($0 % 3) * 0.5, Double($0 % 2) * 0.3, -48) }
+            // Types are given because the compiler searches for them for three seconds otherwise.
+            let noise = (0..<60).map { index -> (Double, Double, Double) in
+                let (x, y) = (Double(index % 3), Double(index % 2))
+                return (0.5 * x, 0.3 * y, -48)
+            }
             try publish(noise)
             #expect(await browser.shows("jostlePage.samples >= 27"))
             try browser.runAndWait("await new Promise((go) => setTimeout(go, 1200)); return true")

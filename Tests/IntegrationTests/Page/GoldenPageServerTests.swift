@@ -74,6 +74,8 @@ import Testing
             #expect(await eventually { board.last(name) != nil }, "\(name)")
             try add(board, name)
         }
+        // The list of events shows the lease before the broker has passed on the command.
+        #expect(await observer.sees { !$0.messages("command/stream").isEmpty })
         let lease = try #require(observer.messages("command/stream").last)
         golden.add("jostle/dut/command/stream", lease.payload)
         for (topic, text, name) in Self.passing {
