@@ -225,7 +225,7 @@ package final class Agent {
         }
     }
 
-    /// Makes the manager's delivery thread post its events into the mailbox.
+    /// Makes the manager's delivery thread publish attitude and motion, and post its events into the mailbox.
     private func addHandlers() {
         let mailbox = parts.mailbox
         let observer = parts.observer

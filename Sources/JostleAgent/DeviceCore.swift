@@ -354,7 +354,7 @@ package final class DeviceCore {
 
     /// Publishes what the sensor measured, as often as the settings say.
     package func publish(_ state: MotionState) {
-        perform(telemetry.motion.messages(of: state).map { Effect<TelemetryPublisher>.publish($0) })
+        for message in telemetry.motion.messages(of: state) { try? publish(message) }
         publishState(of: state)
     }
 

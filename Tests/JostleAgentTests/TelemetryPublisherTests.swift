@@ -9,9 +9,11 @@ import Testing
 
 extension ParticipantBench<TelemetryPublisher> {
     mutating func connect() {
-        deliver(.connected)
-        // The last of the effects, because nothing may be published before the device is online.
-        #expect(takeRequests() == [.open])
+        let effects = participant.handle(.connected, at: clocks)
+        carryOut(effects)
+        // Nobody publishes anything before the device is online.
+        #expect(effects.last == .request(.open))
+        #expect(participant.motion.messages(of: MotionState()).isEmpty)
         participant.open()
     }
 

@@ -4,9 +4,9 @@ internal import MotionCore
 
 /// A part of the agent: a value type that receives events and returns effects.
 ///
-/// A participant has no thread, lock or clock and performs no I/O, so tests need none of these; only telemetry shares with
-/// the delivery thread what is due. `DeviceCore` owns it, passes it every event in a fixed order, and carries out its
-/// effects, in order, before it passes on the next event.
+/// A participant has no thread, lock or clock and performs no I/O, so tests need none of these. Only telemetry shares its
+/// schedule with the delivery thread, behind a lock. `DeviceCore` owns it, passes it every event in a fixed order, and
+/// carries out its effects, in order, before it passes on the next event.
 protocol Participant {
     /// What only the loop can do for it: change settings, store a batch, carry out a command. `Never` if there are no
     /// requests.

@@ -9,7 +9,7 @@ package import MotionCore
 /// Publishes current values: availability, state, attitude, motion and health. What cannot be sent now is discarded.
 struct TelemetryPublisher: Participant {
     enum Request: Equatable, Sendable {
-        /// The broker has been told that the device is online: attitude and motion may follow, from any thread.
+        /// The client has the message that the device is online: attitude and motion may follow, from any thread.
         case open
     }
 
@@ -52,7 +52,7 @@ struct TelemetryPublisher: Participant {
     }
 
     /// Publishes that the device is online, and all current values.
-    private func connected(at now: ClockReading) -> Effects {
+    private mutating func connected(at now: ClockReading) -> Effects {
         motion.schedule.withLock {
             $0.reset()
             $0.sentState = nil
@@ -68,7 +68,7 @@ struct TelemetryPublisher: Participant {
     }
 
     /// Lets attitude and motion be published until the connection ends.
-    func open() { motion.schedule.withLock { $0.isConnected = true } }
+    mutating func open() { motion.schedule.withLock { $0.isConnected = true } }
 
     /// The availability message; `offline` is also the will.
     static func availability(_ word: String, _ topics: Topics) -> MQTTMessage {
@@ -79,7 +79,7 @@ struct TelemetryPublisher: Participant {
 
     /// Applies new rates, dead bands and heartbeats. The next values are published regardless of the last. Plain values that
     /// are not wanted any more are removed from the broker.
-    func change(_ publish: JostleSettings.Publish) -> Effects {
+    mutating func change(_ publish: JostleSettings.Publish) -> Effects {
         let hadPlain = motion.schedule.withLock { schedule in
             let hadPlain = schedule.publish.plain
             schedule.publish = publish
@@ -93,7 +93,7 @@ struct TelemetryPublisher: Participant {
     }
 
     /// Makes the next values due at once, for a new listener.
-    func makeTelemetryDue() { motion.schedule.withLock { $0.reset() } }
+    mutating func makeTelemetryDue() { motion.schedule.withLock { $0.reset() } }
 
     /// Publishes at once whether sensing is stopped: the last known state, with moving and vibrating cleared.
     mutating func setStopped(_ isStopped: Bool, at now: ClockReading) -> Effects {
@@ -154,16 +154,16 @@ extension DeliveryToken {
     static let state = DeliveryToken(number: 0)
 }
 
-/// Makes the messages about attitude and motion.
+/// Makes the messages about attitude and motion, from any thread.
 ///
-/// In the agent, the delivery thread passes them to the client at once, so that the loop need not wake for them. On a board of
-/// the swarm, the loop does.
+/// In the agent, the delivery thread passes them to the client at once, so that the loop need not wake for them; only the
+/// first ones of a connection come from the loop. On a board of the swarm, all do.
 struct MotionTelemetry: Sendable {
     private let topics: Topics
     // Made once, and not for each message.
     private let attitudeTopic: String
     private let motionTopic: String
-    /// What is due. The loop changes it, and takes the state; who publishes attitude and motion takes these.
+    /// What is due. Only the loop opens, stops and changes it, and takes the state.
     let schedule: Locked<TelemetrySchedule>
 
     init(_ topics: Topics, _ publish: JostleSettings.Publish, isSimulated: Bool) {
@@ -173,8 +173,8 @@ struct MotionTelemetry: Sendable {
         schedule = Locked(TelemetrySchedule(publish, isSimulated: isSimulated))
     }
 
-    /// The messages about attitude and motion that are due. There are none without a connection, unless the caller publishes them
-    /// as the first ones on a new connection.
+    /// The messages about attitude and motion that are due. There are none without a connection, unless the caller
+    /// publishes them as the first ones on a new connection.
     func messages(of state: MotionState, beforeOpen: Bool = false) -> [MQTTMessage] {
         let (isAttitudeDue, isMotionDue) = schedule.withLock { schedule in
             guard beforeOpen || schedule.isOpen else { return (false, false) }
@@ -207,7 +207,7 @@ struct MotionTelemetry: Sendable {
 /// Decides which parts of a motion state to publish, from the configured rates, dead bands and heartbeats.
 struct TelemetrySchedule: Sendable {
     private let isSimulated: Bool
-    /// Whether the broker knows that the device is online.
+    /// Whether the client is connected and has the message that the device is online, as far as the loop knows.
     var isConnected = false
     /// Whether sensing was stopped by a command or the configuration.
     var isStopped = false

@@ -3,7 +3,8 @@ package import MotionCore
 
 /// An open sensor, which the sensor thread polls.
 ///
-/// Dynamic dispatch happens once per batch here, and in the driver once for each transfer. One thread at a time may use it.
+/// Dynamic dispatch happens a few times per batch here, and in the driver once for each transfer. One thread at a time may
+/// use it.
 package protocol SensorDevice: AnyObject, Sendable {
     /// The name for display: "MPU-6050 at 0x68 on /dev/i2c-1".
     var title: String { get }
@@ -82,7 +83,7 @@ final class DriverDevice<
     private var field: MagneticSample?
     private let judge: (@Sendable (IMUSettings) -> SensorRateError?)?
     private var driver: ChipDriver<Part, Bus, Clock, Line>
-    /// As of the last poll: a call of the driver has the runtime look up its type.
+    /// As of the last poll or stop: a call of the driver has the runtime look up its type.
     private(set) var status: IMUStatus
 
     init(_ driver: consuming ChipDriver<Part, Bus, Clock, Line>, _ names: DeviceNames, isSimulated: Bool) {

@@ -130,10 +130,11 @@ final class SensorExchange: Sendable {
         }
     }
 
-    /// Whether there are requests since the generation `seen`.
+    /// Whether there are requests since the generation `seen`. One that is not seen yet is found before the next batch.
     func hasRequests(since seen: Int) -> Bool { requestGeneration.load(ordering: .relaxed) != seen }
 
-    /// The requests since the generation `seen`. While another thread is writing some, they wait for the next batch.
+    /// The requests since the generation `seen`, if there are some. While another thread is writing, they wait for the next
+    /// batch.
     func newRequests(since seen: inout Int) -> SensorRequests? {
         let generation = requestGeneration.load(ordering: .acquiring)
         let taken = requests.withLockIfAvailable { requests in
