@@ -214,6 +214,8 @@ extension BrowserTests {
         /// Requirement: plots move with the frames of the display, stop with "p", and go on.
         @Test func plotsMoveWithTheDisplay() async throws {
             let rig = try await BrowserRig.onBoard("demo", tab: "motion", agent: ["sensor.rate=200Hz"])
+            // Plots are drawn once the browser has said that they are in sight.
+            #expect(await rig.browser.shows("jostlePage.frames >= (window.shown ??= jostlePage.frames) + 5"))
             // How many frames the display had, and in how many of them the page and the plot were drawn.
             let measuring = """
                 const canvas = document.querySelector(".at-live canvas");
