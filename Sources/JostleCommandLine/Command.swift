@@ -6,18 +6,19 @@ package struct Command {
     package let run: (Arguments) throws -> Void
 
     /// The commands of a group, of which the next word selects one; empty for a command of its own.
-    package let commands: [Command]
+    package var commands: [Command] { makeCommands() }
+    private let makeCommands: () -> [Command]
 
     package init(usage: CommandUsage, run: @escaping (Arguments) throws -> Void) {
         self.usage = usage
         self.run = run
-        commands = []
+        makeCommands = { [] }
     }
 
     /// A group of commands, whose usage names end with the word that selects them: `fleet list`.
-    package init(usage: CommandUsage, commands: [Command]) {
+    package init(usage: CommandUsage, commands: @autoclosure @escaping () -> [Command]) {
         self.usage = usage
-        self.commands = commands
+        makeCommands = commands
         run = { _ throws in }
     }
 

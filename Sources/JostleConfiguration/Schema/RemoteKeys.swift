@@ -106,7 +106,7 @@ extension ConfigurationSchema {
         allSettings.map { ($0.path, $0.setting) }, uniquingKeysWith: { first, _ in first })
 
     /// The paths of all keys, in the same order.
-    static let paths = allSettings.map(\.path)
+    static let paths = allSettings.map { $0.path }
 
     /// The setting at a path. The switch of a rule has one whether there is such a rule or not.
     static func setting(_ path: String) -> Setting? {

@@ -197,13 +197,14 @@ extension ValueFormat where Value: Equatable {
             [.init("enum", .array(pairs.map { .string($0.key) }))],
             read: { node, _ throws(ValueRefusal) in
                 let text = try node.scalarText()
-                guard let pair = pairs.first(where: { $0.key == text }) else {
-                    if let near = EditDistance.nearest(to: text, among: pairs.map(\.key)) {
+                let names = pairs.map { $0.key }
+                guard let index = names.firstIndex(of: text) else {
+                    if let near = EditDistance.nearest(to: text, among: names) {
                         throw ValueRefusal("is unknown; did you mean \"\(near)\"?")
                     }
                     throw ValueRefusal("is unknown")
                 }
-                return pair.value
+                return pairs[index].value
             },
             write: { value in pairs.first { $0.value == value }.map { .string($0.key) } ?? .null })
     }
