@@ -8,7 +8,7 @@ internal import MosquittoClient
 internal import MotionCore
 
 /// Examines the brokers: whether the agent reaches them, who it is there, and what it may do.
-struct BrokerExamination {
+final class BrokerExamination {
     private(set) var findings: [Finding] = []
 
     /// What the agent has published; `nil` if no broker was reached.
@@ -68,7 +68,7 @@ struct BrokerExamination {
     }
 
     /// The agent's connection settings; `nil` after a finding if a secret cannot be read.
-    private mutating func options(for broker: MosquittoClient.BrokerAddress) -> MQTTOptions? {
+    private func options(for broker: MosquittoClient.BrokerAddress) -> MQTTOptions? {
         do {
             var options = try settings.mqttOptions(name: "doctor-\(RunName.new())", brokers: [broker])
             options.connectTimeout = .seconds(8)
@@ -105,7 +105,7 @@ struct BrokerExamination {
 
     // MARK: The connection
 
-    private mutating func judge(
+    private func judge(
         _ outcome: BrokerProbe.Outcome, of broker: MosquittoClient.BrokerAddress, userName: String?
     ) {
         guard let connection = outcome.connection else { return }
@@ -168,7 +168,7 @@ struct BrokerExamination {
 
     // MARK: Topics
 
-    private mutating func judgeTopics(_ outcome: BrokerProbe.Outcome) {
+    private func judgeTopics(_ outcome: BrokerProbe.Outcome) {
         let topics = Topics(prefix: settings.mqtt.prefix, id: id)
         for refusal in outcome.refusals {
             findings.append(
@@ -188,7 +188,7 @@ struct BrokerExamination {
                     ["Permit the device to write and read its own topics: see docs/broker.md"], status: .permission))
     }
 
-    private mutating func judgeDiscovery(_ outcome: BrokerProbe.Outcome) {
+    private func judgeDiscovery(_ outcome: BrokerProbe.Outcome) {
         guard settings.homeAssistant.discovery else {
             findings.append(.ok(.homeAssistant, "home_assistant.discovery is off"))
             return

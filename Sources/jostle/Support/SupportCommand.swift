@@ -170,7 +170,7 @@ enum SupportCommand {
 }
 
 /// What a report of this board is about: its configuration, as far as it can be read, and where it keeps its state.
-struct SupportSubject {
+final class SupportSubject {
     /// The configuration, and that with everything above it; why it is invalid or cannot be read.
     let configuration: Result<(loaded: LoadedConfiguration, stored: StoredConfiguration), ConfigurationErrors>
     /// The main file of the configuration, also if it does not exist.
