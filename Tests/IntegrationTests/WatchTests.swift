@@ -156,6 +156,8 @@ import Testing
         let (broker, observer) = try await rig.observedBroker()
         try observer.publish(retained("dut/availability", "online"))
         try observer.publish(retained("dut/state", "{\"side\":\n\"+x\"}"))
+        // The broker has them before the program asks for them.
+        try await observer.catchUp()
         let program = try watch(broker.port, "--device", "dut", "--json")
         #expect(await writes(program) { $0.split(separator: "\n").count >= 2 })
         let objects = try program.output.split(separator: "\n").map { try #require(try JSON.object(String($0))) }
