@@ -89,7 +89,7 @@ package struct GestureRecognizers: ~Copyable {
         // Runs even if it is turned off: whether a machine runs is always published.
         if let event = vibration.update(sample, &misses) { propose(event, emit: emit) }
         if enabled.contains(.fall) { fall.observe(sample) }
-        if enabled.contains(.impact), impact.isStroke(sample), let event = impact.follow(sample, &misses) {
+        if enabled.contains(.impact), impact.update(sample), let event = impact.follow(sample, &misses) {
             propose(event, emit: emit)
         }
         while let means = grid.next() {

@@ -78,7 +78,7 @@ struct ImpactRecognizer: Sendable, BitwiseCopyable {
 
     /// Processes a sample. Returns whether it belongs to a stroke, which `follow` then follows: most do not, and returning no
     /// event costs as much as returning one.
-    mutating func isStroke(_ sample: GestureSample) -> Bool {
+    mutating func update(_ sample: GestureSample) -> Bool {
         guard state == .quiet else { return true }
         let square = (sample.acceleration - sample.gravity).lengthSquared
         let least = max(leastSquare, Rule.crest * Rule.crest * level)
